@@ -104,8 +104,8 @@ auto otherwise(Then then) {
 }
 
 /// Waits until one of the cases can be done, does it, and calls its function. If several can be done it
-/// does one of them, and prefers none of them permanently. Time-outs are tried last. The function is called
-/// after all other cases have been left, so that it may do anything.
+/// does one of them, each with the same probability. Time-outs are tried last. The function is called after
+/// all other cases have been left, so that it may do anything.
 ///
 /// - Callers: fibers and OS threads, if they may use the channels. A fiber of a local runtime blocks its
 ///   thread unless all channels are sennit::local ones. Both kinds of channels in one call do not compile.

@@ -46,7 +46,7 @@ namespace sennit::inline v0_1 {
 ///   detected.
 /// - Functions may add and remove cases, and select with the list. They must not destroy it.
 /// - A case that sends is removed when it was chosen.
-/// - Order: if several cases can be done, a select prefers none of them permanently, as sennit::select().
+/// - Order: if several cases can be done, a select does one of them, each with the same probability.
 /// - Lifetime: the channel or stream of each case must exist whenever a select of the list runs.
 /// - Callers: fibers of parallel runtimes, and OS threads if all cases are of channels.
 /// - Cost of changes: add() allocates memory for the case. Both add() and remove() find its place in

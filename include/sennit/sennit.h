@@ -531,7 +531,7 @@ struct sennit_case {
 };
 
 /** Waits until one of the cases can be done, does it, and returns its number, from 0. If several can be done,
- * it prefers none of them permanently. At most 64 cases. The same channel may be in several cases.
+ * it does one of them, each with the same probability. At most 64 cases. A channel may be in several cases.
  * -ETIMEDOUT: none could be done.
  */
 int sennit_select(struct sennit_case* cases, size_t count, int64_t deadline);

@@ -99,8 +99,8 @@ extern "C" {
 int* sennit_errno_location();  // sennit/errno.h, which would redefine errno here
 
 // Used: the inline switch names it in assembly only, which link-time optimisation does not see.
-[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed}, nullptr,
-                                                            0,        nullptr, 0};
+[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed},         nullptr,
+                                                            0,        nullptr, 0x9E3779B97F4A7C15};
 #if !defined(SENNIT_ANY_BUILD)
 // Its name in src/arch/switch_<isa>.S and for the compiler plugin; two libraries in one program both define
 // it.

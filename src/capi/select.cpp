@@ -71,6 +71,7 @@ class c_cases {
 public:
   static constexpr auto among = family_of<Channel>;
   static constexpr bool watches = false;
+  static constexpr std::size_t most = most_cases;
 
   c_cases(std::span<sennit_case> cases, int64_t deadline, c_places places) noexcept
       : cases_(cases), deadline_(time_of(deadline)), places_(places) {}

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -35,9 +36,10 @@ void check(const std::atomic<bool>& selects, const char* misuse) noexcept {
 
 struct select_list_cases::state {
   using cases = std::vector<listed_case*>;
-  cases in_order;                 // by comes_before()
-  cases by_number;                // null: there is no case of this number
-  std::vector<std::size_t> free;  // the numbers without a case: a heap, the least one first
+  cases in_order;                       // by comes_before()
+  cases by_number;                      // null: there is no case of this number
+  std::vector<std::size_t> free;        // the numbers without a case: a heap, the least one first
+  std::vector<std::uint32_t> shuffled;  // for order()
   std::vector<any_lock> locks;
   std::size_t watching = 0;
   std::size_t calls = 0;              // of functions that have not ended
@@ -52,6 +54,7 @@ struct select_list_cases::state {
     in_order.reserve(room);
     by_number.reserve(room);
     free.reserve(room);
+    shuffled.reserve(room);
     locks.resize(room);
   }
   std::size_t take_number(listed_case* of) noexcept {
@@ -98,6 +101,14 @@ struct select_list_cases::state {
     out.is_listed = false;
     if (out.calls == 0)
       delete &out;
+  }
+  // Each place in in_order once.
+  std::uint32_t* order() noexcept {
+    if (shuffled.size() != in_order.size()) {
+      shuffled.resize(in_order.size());
+      std::iota(shuffled.begin(), shuffled.end(), 0);
+    }
+    return shuffled.data();
   }
 
   void release_sources() noexcept {
@@ -149,6 +160,7 @@ public:
 
   set(state& list, time_point deadline) noexcept : list_(list), deadline_(deadline) {}
   std::size_t size() const noexcept { return list_.in_order.size(); }
+  std::uint32_t* order() const noexcept { return list_.order(); }
   template <class Visit>
   auto visit(std::size_t number, Visit visit) {
     return visit(*list_.in_order[number]);

@@ -146,6 +146,36 @@ static void run_pairs(bool shared, size_t capacity, bool stackless) {
   destroy(&pair);
 }
 
+/* Also if the cases before them cannot be done. */
+static void choose_equally_often(bool shared) {
+  enum { selects = 1000 };
+  struct pair full;
+  struct pair empty;
+  long number = 1;
+  struct letter letter = {""};
+  int chosen[4] = {0, 0, 0, 0};
+  int i;
+  make(&full, shared, 1);
+  make(&empty, shared, 1);
+  for (i = 0; i < selects; ++i) {
+    struct sennit_case cases[] = {{empty.numbers, &number, false, 0},
+                                  {full.numbers, &number, false, 0},
+                                  {full.letters, &letter, false, 0},
+                                  {empty.letters, &letter, false, 0}};
+    int one;
+    (void)sennit_channel_trysend(full.numbers, &number);
+    (void)sennit_channel_trysend(full.letters, &letter);
+    one = sennit_select(cases, 4, SENNIT_NEVER);
+    EXPECT(one == 1 || one == 2);
+    if (one >= 0)
+      ++chosen[one];
+  }
+  /* Six standard deviations are 95. */
+  EXPECT(chosen[1] > selects / 2 - 95 && chosen[1] < selects / 2 + 95);
+  destroy(&full);
+  destroy(&empty);
+}
+
 static void use_selects(void* argument) {
   const bool shared = *(bool*)argument;
   struct pair pair;
@@ -156,6 +186,7 @@ static void use_selects(void* argument) {
   run_pairs(shared, 3, false);
   run_pairs(shared, 0, true);
   run_pairs(shared, 3, true);
+  choose_equally_often(shared);
 
   make(&pair, shared, 1);
   cases[0] = cases[1] = (struct sennit_case){pair.numbers, &number, false, 0};

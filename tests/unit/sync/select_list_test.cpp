@@ -20,6 +20,7 @@
 #include "sennit/stop_guard.hpp"
 #include "support/child.hpp"
 #include "support/kinds.hpp"
+#include "support/shares.hpp"
 
 namespace sennit {
 namespace {
@@ -96,21 +97,41 @@ KIND_TEST(SelectList, WaitsForSendersOfManyChannels) {
   });
 }
 
-KIND_TEST(SelectList, PrefersNoneForGood) {
+// Whichever cases can be done, each of them is chosen equally often, and no other.
+KIND_TEST(SelectList, ChoosesEquallyOftenAmongAnyCasesThatCanBeDone) {
   this->run([] {
-    std::deque<typename Kind::template channel<int>> channels;
-    typename Kind::select_list list;
-    for (int i = 0; i < 5; ++i) {
-      auto& each = channels.emplace_back(100);
-      for (int value = 0; value < 100; ++value)
-        each.send(value);
-      list.add(on_receive(each, [](std::optional<int>) {}));
+    using channel = typename Kind::template channel<int>;
+    const auto ignore = [](std::optional<int>) {};
+    {
+      std::deque<channel> channels;
+      std::vector<channel*> all;
+      typename Kind::select_list list;
+      for (int i = 0; i < 5; ++i) {
+        all.push_back(&channels.emplace_back(1));
+        list.add(on_receive(channels.back(), ignore));
+      }
+      expect_equal_shares(all, [&] { return *list.select(); });
+      list.remove(3);
+      list.remove(4);
+      all.resize(3);
+      expect_equal_shares(all, [&] { return *list.select(); });
     }
-    std::size_t counts[5] = {};
-    for (int i = 0; i < 100; ++i)
-      ++counts[*list.select()];
-    for (const std::size_t count : counts)
-      EXPECT_GE(count, 10u);
+    for (const std::size_t count : {10u, 100u}) {
+      std::deque<channel> channels;
+      typename Kind::select_list list;
+      for (std::size_t i = 0; i < count; ++i)
+        list.add(on_receive(channels.emplace_back(1), ignore));
+      constexpr int rounds = 1000;
+      int chosen[3] = {};
+      for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = 0; i < 3; ++i)
+          fill(channels[i]);
+        const std::size_t number = *list.select();
+        ASSERT_LT(number, 3u);
+        ++chosen[number];
+      }
+      expect_equal(chosen, rounds);
+    }
   });
 }
 

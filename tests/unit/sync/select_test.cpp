@@ -15,6 +15,7 @@
 
 #include "sennit/stop_guard.hpp"
 #include "support/kinds.hpp"
+#include "support/shares.hpp"
 
 namespace sennit {
 namespace {
@@ -136,42 +137,43 @@ KIND_TEST(Select, MeetsAnotherSelect) {
   });
 }
 
-KIND_TEST(Select, PrefersNoneForGood) {
+// Whichever cases can be done, each of them is chosen equally often, and no other.
+KIND_TEST(Select, ChoosesEquallyOftenAmongAnyCasesThatCanBeDone) {
   this->run([] {
-    typename Kind::template channel<int> channels[3] = {typename Kind::template channel<int>(100),
-                                                        typename Kind::template channel<int>(100),
-                                                        typename Kind::template channel<int>(100)};
-    for (auto& each : channels)
-      for (int i = 0; i < 60; ++i)
-        each.send(i);
-    int counts[3] = {};
-    for (int i = 0; i < 60; ++i)
-      ++counts[select(on_receive(channels[0], [](std::optional<int>) {}),
-                      on_receive(channels[1], [](std::optional<int>) {}),
-                      on_receive(channels[2], [](std::optional<int>) {}))];
-    for (const int count : counts)
-      EXPECT_GE(count, 10);
+    typename Kind::template channel<int> a(1), b(1), c(1), d(1), e(1);
+    const auto ignore = [](std::optional<int>) {};
+    expect_equal_shares(std::vector{&a, &b, &c}, [&] {
+      return select(on_receive(a, ignore), on_receive(b, ignore), on_receive(c, ignore));
+    });
+    expect_equal_shares(std::vector{&a, &b, &c, &d, &e}, [&] {
+      return select(on_receive(a, ignore), on_receive(b, ignore), on_receive(c, ignore),
+                    on_receive(d, ignore), on_receive(e, ignore));
+    });
   });
 }
 
-// The first case to try changes with each select of a thread, whatever selects there are in between.
-KIND_TEST(Select, PrefersNoneForGoodBesideOtherSelects) {
+// The choice does not depend on other selects of the thread, though they come in between at regular
+// intervals.
+KIND_TEST(Select, ChoosesEquallyOftenWhateverSelectsItsFunctionsMake) {
   this->run([] {
-    constexpr int rounds = 300;
-    typename Kind::template channel<int> a(rounds), b(rounds), c(rounds), d(rounds);
-    for (int i = 0; i < rounds; ++i)
-      for (auto* each : {&a, &b, &c, &d})
-        each->send(i);
-    int first = 0;
-    int third = 0;
+    constexpr int rounds = 600;
+    typename Kind::template channel<int> a(1), b(1), other(1), empty(1);
     const auto ignore = [](std::optional<int>) {};
-    for (int i = 0; i < rounds; ++i) {
-      first += select(on_receive(a, ignore), on_receive(b, ignore)) == 0 ? 1 : 0;
-      third += select(on_receive(c, ignore), on_receive(d, ignore)) == 0 ? 1 : 0;
-    }
-    for (const int count : {first, third}) {
-      EXPECT_GE(count, rounds / 3);
-      EXPECT_LE(count, rounds - rounds / 3);
+    for (const int nested : {0, 1, 4, 7, 12, 20, 33, 54, 88, 143}) {
+      int chosen[2] = {};
+      for (int round = 0; round < rounds; ++round) {
+        fill(a);
+        fill(b);
+        ++chosen[select(on_receive(a,
+                                   [&](auto) {
+                                     for (int i = 0; i < nested; ++i) {
+                                       fill(other);
+                                       select(on_receive(other, ignore), on_receive(empty, ignore));
+                                     }
+                                   }),
+                        on_receive(b, ignore))];
+      }
+      expect_equal(chosen, rounds);
     }
   });
 }

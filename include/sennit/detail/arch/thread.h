@@ -41,9 +41,9 @@ struct sennit_thread_block {
   /* As sennit_should_hold_no_lock, if the running fiber holds a lock; null if it holds none, or if that is
    * unknown (sched's; held_locks.hpp). */
   void (*report_held_locks)(const char* does, const char* reason);
-  uintptr_t bias_number; /* the worker's (sync's; biased_waiters.hpp), or 0 */
-  void* taken_waiters;   /* that the thread has taken and not released yet (wait's; wait.hpp) */
-  uint32_t select_turn;  /* decides which case a select tries first (sync's; select_case.hpp) */
+  uintptr_t bias_number;  /* the worker's (sync's; biased_waiters.hpp), or 0 */
+  void* taken_waiters;    /* that the thread has taken and not released yet (wait's; wait.hpp) */
+  uint64_t select_choice; /* decides in which order a select tries its cases (sync's; try_order.hpp) */
 };
 
 /* Has a function called on every thread before its first switch, other than a raw one. One function, set

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
-#include "sennit/detail/arch/thread.h"
 #include "sennit/detail/sync/biased_lock.hpp"
 #include "sennit/detail/sync/lock_set.hpp"
 #include "sennit/detail/wait/wait.hpp"
@@ -126,16 +125,6 @@ inline constexpr bool is_made = false;
 template <class Case>
 inline constexpr bool is_made<made<Case>> = true;
 
-// The case to try first. Another one each time, so that no case is always behind another. The step is the
-// golden ratio: whatever other selects come in between, each case is first equally often.
-SENNIT_INLINE std::size_t first_to_try(std::size_t cases) noexcept {
-  if (cases == 1)
-    return 0;
-  std::uint32_t& turn = sennit_thread_self()->select_turn;
-  turn += 0x9E3779B9;
-  return static_cast<std::size_t>(std::uint64_t{turn} * cases >> 32);
-}
-
 // Makes the nodes of each object a ring.
 void link_same_objects(std::span<select_node> nodes) noexcept;
 
@@ -167,6 +156,7 @@ public:
   SENNIT_INLINE explicit case_pack(Cases&... cases) noexcept : cases_(cases...) {}
 
   static constexpr std::size_t size() noexcept { return Count; }
+  static constexpr std::size_t most = Count;
   // Returns visit(case), of the case with this number.
   template <std::size_t I = 0, class Visit>
   SENNIT_INLINE auto visit(std::size_t number, Visit visit) {

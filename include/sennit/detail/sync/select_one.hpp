@@ -1,9 +1,9 @@
 // How a select chooses one of its cases.
 //
-// It looks at them without locks, beginning with another one each time, and does the first one that can be
-// done, under the lock of its object. If there is none, it locks all objects and tries all cases again. Now
-// if none can be done, that is so for all of them at one moment. Then all are entered into the lists of their
-// objects, before the locks are released.
+// It looks at them without locks, in a random order, and does the first one that can be done, under the lock
+// of its object. If there is none, it locks all objects and tries all cases again. Now if none can be done,
+// that is so for all of them at one moment. Then all are entered into the lists of their objects, before the
+// locks are released.
 //
 // Two selects may be each other's peers. So a case is not simply tried again after a change: it waits in its
 // object's list like any waiter, and one claim decides which case was taken. No two cases may be taken. Once
@@ -18,6 +18,8 @@
 //
 //   among, watches          the cases' family; whether a case is a watching_case
 //   size()                  the number of cases
+//   most                    what size() is at most, up to 256; or order(): places that have each number below
+//                           size() once, in any order
 //   visit(number, visit)    returns visit(case)
 //   each(visit)             calls visit(case, number) for each
 //   deadline(), due()       the earliest deadline, and the number of its case
@@ -30,6 +32,7 @@
 #include <span>
 
 #include "sennit/detail/sync/select_case.hpp"
+#include "sennit/detail/sync/try_order.hpp"
 
 namespace sennit::inline v0_1::detail {
 
@@ -47,18 +50,20 @@ struct select_round {
   later_wake woken;
 };
 
-// Calls attempt(case) for each case in turn, from one on, until it returns true. Returns the number of that
+// Calls attempt(case) for each case, in a random order, until it returns true. Returns the number of that
 // case, or none.
 template <class Set, class Attempt>
 SENNIT_INLINE std::size_t attempt_in_turn(Set& cases, Attempt attempt) {
-  std::size_t number = first_to_try(cases.size());
-  for (std::size_t left = cases.size(); left != 0; --left) {
-    if (cases.visit(number, attempt))
-      return number;
-    if (++number == cases.size())
-      number = 0;
+  const auto visit = [&](std::size_t number)
+                         __attribute__((always_inline)) { return cases.visit(number, attempt); };
+  if constexpr (requires { cases.order(); }) {
+    return try_many(cases.order(), cases.size(), select_case::none, visit);
+  } else if constexpr (Set::most <= 3) {
+    return try_few<Set::most>(select_case::none, visit);
+  } else {
+    auto order = numbers_below<Set::most>();
+    return try_many(order.data(), cases.size(), select_case::none, visit);
   }
-  return select_case::none;
 }
 
 // Under the lock of its object.
