@@ -98,6 +98,9 @@ private:
 ///
 /// Only fibers may use it, with channels of their own kind of runtime. It costs a system call when the
 /// select begins, and one more after each wake-up.
+///
+/// In a select_list, the case keeps the connection or descriptor that the object had when the case was added.
+/// Remove the case before you assign another one to the object.
 template <class Object, class Then>
   requires requires(const Object& from) { detail::source_access::of(from); }
 auto on_readable(const Object& from, Then then) {

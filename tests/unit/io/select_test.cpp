@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "sennit/select_io.hpp"
 #include "sennit/stop_guard.hpp"
@@ -103,6 +104,22 @@ KIND_TEST(SelectIo, WaitsWithAList) {
     EXPECT_EQ(list.select_until(std::chrono::steady_clock::now() + 1ms), std::nullopt);
     writer.join();
     sender.join();
+  });
+}
+
+KIND_TEST(SelectIo, ACaseOfAListKeepsTheConnectionThatItWasMadeFor) {
+  this->run([] {
+    connection both = make_connection();
+    connection others = make_connection();
+    typename Kind::select_list list;
+    list.add(on_readable(both.server, [] {}));
+    tcp_stream moved = std::move(both.server);
+    both.server = std::move(others.server);
+    others.client.write_all("x", io_test::generous());
+    EXPECT_EQ(list.select_until(std::chrono::steady_clock::now() + 1ms), std::nullopt);
+    both.client.write_all("x", io_test::generous());
+    EXPECT_EQ(list.select(), 0u);
+    list.clear();
   });
 }
 

@@ -317,6 +317,22 @@ std::vector<named_row<Kind>> channel_rows() {
                  EXPECT_EQ(in->try_receive(), std::nullopt);
                }};
   });
+  add("select_list", [] {
+    auto in = std::make_shared<channel>();
+    auto out = std::make_shared<channel>();
+    auto list = std::make_shared<typename Kind::select_list>();
+    auto offered = std::make_shared<std::string>(text);
+    list->add(on_receive(*in, [](received value) { EXPECT_EQ(value, text); }));
+    list->add(on_send(*out, std::string(text), [](bool) { ADD_FAILURE(); }));
+    return row{[=](deadline_type d) { return list->select_until(d) == 0u; },
+               [=](handle) { static_cast<void>(in->try_send(*offered)); },
+               [=](wait_end end) {
+                 EXPECT_EQ(*offered, end == wait_end::served ? std::string() : text);
+                 EXPECT_EQ(out->try_receive(), std::nullopt);
+                 EXPECT_EQ(in->try_receive(), std::nullopt);
+                 EXPECT_EQ(list->size(), 2u);
+               }};
+  });
   return all;
 }
 
