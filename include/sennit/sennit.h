@@ -576,8 +576,8 @@ int sennit_port_become_calling(struct sennit_port* port, const void* request, se
  */
 typedef int (*sennit_port_handler)(void* argument, const void* request, void* reply);
 /** Answers each call with handler(argument, request, reply), until the port is closed. Then it returns 0. If
- * the last fiber that serves the port in this way is unwound, the port is closed. It allocates once, before it
- * receives the first call. -ENOMEM: it could not, and has received none.
+ * the last fiber that serves the port in this way is unwound, the port is closed. It allocates once, before
+ * it receives the first call. -ENOMEM: it could not, and has received none.
  */
 int sennit_port_serve(struct sennit_port* port, sennit_port_handler handler, void* argument);
 
