@@ -607,7 +607,7 @@ private:
                        });
   }
 
-  void leave_lent() noexcept {
+  SENNIT_INLINE void leave_lent() noexcept {
     lock hold(waits_);
     if (--inside_ == 0 && closed_ && !servers_.empty()) [[unlikely]] {
       fiber* lender = nullptr;
