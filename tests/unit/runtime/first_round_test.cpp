@@ -246,12 +246,22 @@ KIND_TEST(FirstRound, ADumpShowsThatAFiberHasNotBegun) {
 
 constexpr int many = 5000;  // more than the process that makes the children has had
 
+// Runs it in a child in which so many stacks can be made, and which gives up early.
+template <class Kind, class Function>
+void run_with_few_stacks(std::size_t stacks, Function function) {
+  const auto result = support::in_child([&] {
+    detail::guards = detail::guard_method::split;
+    detail::most_split_guards = stacks;
+    detail::refused_fibers::most_tries = 50;
+    function();
+  });
+  EXPECT_TRUE(result.exited(0)) << result;
+}
+
 KIND_TEST(FirstRound, AllFibersBeginWhenStacksBecomeFree) {
   if (!can_run_in_child<Kind>)
     GTEST_SKIP() << "no threads in a child";
-  const auto result = support::in_child([] {
-    detail::guards = detail::guard_method::split;
-    detail::most_split_guards = 500;
+  run_with_few_stacks<Kind>(500, [] {
     Kind made;
     made.run([] {
       std::atomic<int> ran{0};
@@ -266,15 +276,12 @@ KIND_TEST(FirstRound, AllFibersBeginWhenStacksBecomeFree) {
       EXPECT_EQ(ran, many);
     });
   });
-  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 KIND_TEST(FirstRound, FibersThatResumeWithoutAStackWaitForOne) {
   if (!can_run_in_child<Kind>)
     GTEST_SKIP() << "no threads in a child";
-  const auto result = support::in_child([] {
-    detail::guards = detail::guard_method::split;
-    detail::most_split_guards = 500;
+  run_with_few_stacks<Kind>(500, [] {
     Kind made;
     made.run([] {
       std::atomic<int> ran{0};
@@ -294,17 +301,13 @@ KIND_TEST(FirstRound, FibersThatResumeWithoutAStackWaitForOne) {
       EXPECT_EQ(ran, many);
     });
   });
-  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 // No fiber frees a stack until the first one has failed: its function is destroyed, and opens the gate.
 KIND_TEST(FirstRound, AFiberForWhichNoStackCanBeFreedFailsAndTheRuntimeGoesOn) {
   if (!can_run_in_child<Kind>)
     GTEST_SKIP() << "no threads in a child";
-  const auto result = support::in_child([] {
-    detail::guards = detail::guard_method::split;
-    detail::most_split_guards = 300;
-    detail::refused_fibers::most_tries = 50;
+  run_with_few_stacks<Kind>(300, [] {
     Kind made;
     made.run([] {
       for (int round = 0; round < 2; ++round) {
@@ -329,16 +332,12 @@ KIND_TEST(FirstRound, AFiberForWhichNoStackCanBeFreedFailsAndTheRuntimeGoesOn) {
       }
     });
   });
-  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 KIND_TEST(FirstRound, AScopeLearnsThatOneOfItsFibersCouldNotBegin) {
   if (!can_run_in_child<Kind>)
     GTEST_SKIP() << "no threads in a child";
-  const auto result = support::in_child([] {
-    detail::guards = detail::guard_method::split;
-    detail::most_split_guards = 300;
-    detail::refused_fibers::most_tries = 50;
+  run_with_few_stacks<Kind>(300, [] {
     Kind made;
     made.run([] {
       typename Kind::event never;
@@ -348,15 +347,12 @@ KIND_TEST(FirstRound, AScopeLearnsThatOneOfItsFibersCouldNotBegin) {
       EXPECT_THROW(scope.join(), std::system_error);
     });
   });
-  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 KIND_TEST(FirstRound, FibersThatFindNoStackAreDestroyedAtTheRuntimesEnd) {
   if (!can_run_in_child<Kind>)
     GTEST_SKIP() << "no threads in a child";
-  const auto result = support::in_child([] {
-    detail::guards = detail::guard_method::split;
-    detail::most_split_guards = 300;
+  run_with_few_stacks<Kind>(300, [] {
     const auto owned = std::make_shared<int>(0);
     {
       Kind made;
@@ -372,7 +368,6 @@ KIND_TEST(FirstRound, FibersThatFindNoStackAreDestroyedAtTheRuntimesEnd) {
     }
     EXPECT_EQ(owned.use_count(), 1);
   });
-  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 }  // namespace
