@@ -200,7 +200,7 @@ template <class Body>
   if (may_begin(self.flags.shutdown)) [[likely]]
     return try_body<Body>(frame, of);
   if (self.flags.shutdown == shutdown_state::no_stack) {
-    if constexpr (requires { payload_get<Body>(frame).begin(); })
+    if constexpr (requires { typename Body::sennit_scope_child; })  // its scope must learn of it
       payload_get<Body>(frame).begin();
     fail_for_lack_of_stack(self);
     return {};

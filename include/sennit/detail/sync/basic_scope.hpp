@@ -151,6 +151,7 @@ private:
       return function();
     }
     void begin() { one.release()->begin(); }
+    using sennit_scope_child = void;  // (spawn.hpp) it has begin()
   };
 
   void fail(std::exception_ptr error) noexcept {
