@@ -142,7 +142,7 @@ void destroy_owned(select_list_cases::state* object) noexcept {
   delete object;
 }
 
-// As select_one.hpp says.
+// The cases of a list, as a set of cases (select_one.hpp).
 template <bool is_shared>
 class select_list_cases::set {
 public:

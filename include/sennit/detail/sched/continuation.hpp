@@ -328,7 +328,7 @@ inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
 }
 
 // Returns where to enter the current fiber, which has no stack: at the beginning of one of the worker's
-// stacks. Ends the program if there is no memory for a stack.
+// stacks. Without memory for one, enters another fiber (refused_fibers.hpp).
 [[gnu::cold]] sennit_decision stack_for(sennit_worker& w, fiber& f) noexcept;
 // Its last part: how to enter such a stack, for the round that was stored there.
 sennit_decision entering_round(sennit_worker& w, coroutine_frame& frame) noexcept;

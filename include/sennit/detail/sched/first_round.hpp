@@ -3,10 +3,10 @@
 // continuation_overflow. So a hundred thousand fibers that each run briefly need one stack, not a hundred
 // thousand.
 //
-// A new fiber that finds a finished one with a stack takes that one's place, and this page is not needed.
+// A new fiber that finds a finished one with a stack takes that one's place, and needs nothing of this file.
 //
-//   fiber_begin -> begin_later: queued ... entered: entering -> stack_for -> first_stack_for
-//     -> first_round, on the new stack: the function moves there -> the usual round
+//   fiber_begin -> begin_later: queued ... entered: entering -> stack_for -> first_round, on the new stack:
+//   the function moves there -> the usual round
 //
 // If there is no memory for a stack, the fiber waits until another fiber's stack is free, and tries again
 // every millisecond. If no fiber of the runtime can free one, it fails: joining it throws
