@@ -255,8 +255,8 @@ protected:
     void give_up(call_phase then) noexcept {
       if (at.phase() == call_phase::taken)
         port->forget(*this);
-      else if (at.phase() == call_phase::entered)
-        port->leave_lent();
+      else if (at.phase() == call_phase::entered) [[unlikely]]
+        port->leave_lent_early();
       at.go_to(then);
     }
 
@@ -615,6 +615,8 @@ private:
       hold.release_and_wake(lender);
     }
   }
+  // The caller has not run the server's function.
+  [[gnu::noinline, gnu::cold]] void leave_lent_early() noexcept { leave_lent(); }
   void forget(record& call) noexcept {
     const lock hold(waits_);
     call.cut();
