@@ -186,6 +186,9 @@ namespace detail {
 /// there is no memory for the stack when the fiber first runs, it waits until another fiber's stack is free.
 /// If no fiber of the runtime can free one, it fails: join() throws std::system_error (ENOMEM).
 ///
+/// The function is moved to the stack there. Its move constructor and destructor must not block or yield;
+/// debug builds report it.
+///
 /// Only fibers of a sennit::runtime may call it; elsewhere it is fatal. `sennit::runtime::spawn()` may be
 /// called anywhere.
 ///

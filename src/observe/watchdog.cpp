@@ -120,7 +120,9 @@ SENNIT_UNSANITIZED bool capture_stuck(const run_of_fiber& run, stuck_worker& see
   seen.runtime = number_of(run.at->runtime);
   seen.index = run.at->index;
   seen.time = clock::now() - run.since;
-  for (std::size_t i = 0; i + 1 < sizeof seen.name; ++i)
+  const bool has_name =
+      look(run.runs->flags.stackless) == has_stack;  // else its function or state lies there
+  for (std::size_t i = 0; has_name && i + 1 < sizeof seen.name; ++i)
     seen.name[i] = look(run.runs->name[i]);
   if (const stopped_thread* place = held.place_of(*run.at)) {
     seen.place.depth = place->depth;

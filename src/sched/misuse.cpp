@@ -18,8 +18,10 @@ void report_misuse(const char* text) noexcept {
     std::fprintf(stderr, "sennit: a thread %s\n", text);
   } else {
     fiber& self = *w->ready.current;
-    std::fprintf(stderr, "sennit: fiber %llu%s%s%s %s\n", static_cast<unsigned long long>(fiber_id(self)),
-                 self.name[0] != 0 ? " \"" : "", self.name, self.name[0] != 0 ? "\"" : "", text);
+    const char* const name = fiber_name(self);
+    const char* const quote = name[0] != 0 ? "\"" : "";
+    std::fprintf(stderr, "sennit: fiber %llu%s%s%s%s %s\n", static_cast<unsigned long long>(fiber_id(self)),
+                 name[0] != 0 ? " " : "", quote, name, quote, text);
   }
 }
 
@@ -64,6 +66,11 @@ void fatal_switch(switch_in what) noexcept {
       fatal_misuse(
           "blocks or yields while the state of a continuation is moved, after its fiber has left its stack; "
           "move constructors of such states must not block: keep a std::unique_ptr to the value instead");
+    case switch_in::function:
+      fatal_misuse(
+          "blocks or yields while its function is moved to its stack, where it begins; move constructors of "
+          "such functions, and of what their captures hold, must not block: capture a std::unique_ptr to the "
+          "value instead");
     case switch_in::list:
       fatal_misuse(
           "blocks, yields or stops a scope in a function that a wait_list calls with its lock held; do that "

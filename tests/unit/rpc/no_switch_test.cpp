@@ -112,6 +112,13 @@ struct refused {
     });
     waits.join();
   }
+  static void of_a_function() {
+    auto other = Kind::spawn([] { let_wait(); });                    // the yield finds it
+    auto begins = Kind::spawn([kept = value_type()] { return 0; });  // (void ones are wrapped)
+    value_type::in_move = true;
+    begins.join();
+    other.join();
+  }
   static void let_wait() {
     for (int i = 0; i < 5; ++i)
       Kind::yield();
@@ -137,6 +144,7 @@ void expect_all_refused() {
   expect_refused<Kind>(misuse::of_a_size, "blocks or yields in message_size() of a request");
   expect_refused<Kind>(misuse::in_a_completion, "blocks or yields in the completion function of a barrier");
   expect_refused<Kind>(misuse::of_a_state, "blocks or yields while the state of a continuation is moved");
+  expect_refused<Kind>(misuse::of_a_function, "blocks or yields while its function is moved to its stack");
 }
 
 TEST(NoSwitch, UnderALockIsReportedInAParallelRuntime) {
@@ -181,11 +189,21 @@ KIND_TEST_UP_TO(2, NoSwitch, IsNeededWhereNoLockIsHeld) {
     future.get();
     setter.join();
     int runs = 0;
-    Kind::spawn([kept = value_type(), &runs] { ++runs; }).join();
+    // The function moves to its stack when the fiber begins; it is destroyed there.
+    const auto counts = [&runs] {
+      return [kept = value_type(), &runs] {
+        ++runs;
+        value_type::in_end = true;
+      };
+    };
+    value_type::in_move = value_type::in_end = false;
+    Kind::spawn(counts()).join();
+    value_type::in_end = false;
     {
       typename Kind::scope children;
-      children.spawn([kept = value_type(), &runs] { ++runs; });
+      children.spawn(counts());
     }
+    value_type::in_move = true;
     typename Kind::once_flag once;
     call_once(once, [&] {
       Kind::yield();

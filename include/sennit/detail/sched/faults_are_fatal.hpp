@@ -53,7 +53,7 @@ private:
 
 // The kinds of user code that run while the library holds a lock, or has half changed a list. They must not
 // give the thread to another fiber.
-enum class switch_in : std::uint8_t { move, message_size, completion, state, list };
+enum class switch_in : std::uint8_t { move, message_size, completion, state, function, list };
 
 // Ends the program with a message that names the remedy.
 [[noreturn, gnu::cold]] void fatal_switch(switch_in what) noexcept;

@@ -57,7 +57,7 @@ sennit_decision first_round(void* top) noexcept {
   void* const place = fits_descriptor<Body> ? self.room() : overflow->room();
   auto& kept = *std::launder(static_cast<payload_of<Body>*>(place));
   {
-    const switches_refused<has_nontrivial_move<payload_of<Body>>, switch_in::state> meanwhile;
+    const switches_refused<has_nontrivial_move<payload_of<Body>>, switch_in::function> meanwhile;
     ::new (static_cast<void*>(frame.payload)) payload_of<Body>(std::move(kept));
     kept.~payload_of<Body>();
   }
