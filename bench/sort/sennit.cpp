@@ -1,5 +1,5 @@
 // Sennit: see sort.hpp. The left part is entered at once; the rest of the caller is what others take. `local`
-// has no spawn_now: its left part runs when the right part is sorted.
+// uses spawn: its left part runs when the right part is sorted.
 #include "sort.hpp"
 
 #include "../peers/sennit-parallel.hpp"

@@ -92,7 +92,8 @@ public:
   bool joinable() const noexcept { return fiber_ != nullptr; }
 
   /// Waits until the fiber has ended; the handle is empty afterwards. It may be called from fibers, of
-  /// which only the caller waits, and from OS threads.
+  /// which only the caller waits, and from OS threads. If the fiber has not begun, and is one of the newest
+  /// that are ready on the caller's worker, it runs next, past the others.
   ///
   /// \throws the exception that left the fiber's function
   /// \throws sennit::cancelled if a stop_guard ends the wait; the handle is still joinable

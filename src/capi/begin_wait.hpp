@@ -26,12 +26,14 @@ SENNIT_INLINE detail::worker* can_begin_wait() noexcept {
 
 // As prepare_block(), for the end of the fiber `joined`: it prefetches nothing for later fibers, like
 // park_joining().
-SENNIT_INLINE sennit_decision prepare_join(detail::worker& w, const void* joined) noexcept {
-  const detail::wait_reason why(detail::join_reason, joined);
+SENNIT_INLINE sennit_decision prepare_join(detail::worker& w, detail::fiber& joined) noexcept {
+  const detail::wait_reason why(detail::join_reason, &joined);
   detail::fiber& self = *w.ready.current;
-  detail::fiber* const next = w.until_poll > 1 ? w.ready.try_pop_current_fast(self) : nullptr;
-  if (next == nullptr) [[unlikely]]
+  detail::fiber* const next = w.until_poll > 1 ? w.ready.try_pop_current_joining(self, joined) : nullptr;
+  if (next == nullptr) [[unlikely]] {
+    w.ready.bring_forward(self, joined);
     return detail::prepare_block(w, detail::fiber_status::joining, why);
+  }
   --w.until_poll;
   detail::set_wait_reason(self, why);
   return detail::finish_block(w, self, detail::fiber_status::joining, next);
@@ -44,7 +46,7 @@ SENNIT_INLINE int begin_park(detail::worker& w, detail::fiber_status as, const d
   wait.self = &w.ready.current->context;
   wait.step = nullptr;
   const sennit_decision to = as == detail::fiber_status::joining
-                                 ? prepare_join(w, reinterpret_cast<const void*>(why.object))
+                                 ? prepare_join(w, *reinterpret_cast<detail::fiber*>(why.object))
                                  : detail::prepare_block(w, as, why);
   wait.target = to.target;
   wait.value = to.value;
@@ -72,26 +74,23 @@ int begin_block(detail::parallel_worker& w, const detail::wait_reason& why, cons
   };
   static_assert(sizeof(filing) <= sizeof wait.room && alignof(filing) <= alignof(std::uintptr_t));
   auto& made = *::new (static_cast<void*>(wait.room)) filing{file, {why, place}};
-  detail::fiber& self = *w.ready.current;
-  sennit_should_hold_no_lock("waits", why.text);
-  detail::stack_should_be_whole(self);
+  detail::parallel_block_begins(*w.ready.current, made.site);
   wait.end = end;
   wait.error = *w.error_number;
-  self.site = &made.site;
-  self.flags.status = detail::fiber_status::parked;
-  detail::count_site();
   wait.step = detail::parallel_dispatch_block<const File>;
   wait.stack = w.stack;
   return SENNIT_WAITS;
 }
+// In place of that step: `self`, which is filed by now, enters another fiber.
+SENNIT_INLINE void enter_instead(detail::fiber& self, const sennit_decision& to, sennit_wait& wait) noexcept {
+  wait.step = nullptr;
+  wait.self = &self.context;
+  wait.target = to.target;
+  wait.value = to.value;
+}
 // Returns the waker's word. Throws forced_unwind when the runtime ends.
 SENNIT_INLINE std::uintptr_t block_ended(const sennit_wait& wait, std::uintptr_t word) {
-  detail::parallel_worker& here = detail::finish_switch();
-  here.ready.current->word = 0;
-  *here.error_number = wait.error;
-  if (here.unwinding) [[unlikely]]
-    return detail::throw_if_shutting_down(here, word);
-  return word;
+  return detail::parallel_block_ended(wait.error, word);
 }
 
 }  // namespace sennit::inline v0_1::capi

@@ -126,7 +126,7 @@ int begin_parallel(detail::fiber& whom, sennit_wait& wait) {
   if (w == nullptr || !detail::direct_entry || &whom == w->ready.current) [[unlikely]]
     return join_parallel(whom, SENNIT_NEVER);
   wait.objects[0] = &whom;
-  return capi::begin_block(
+  capi::begin_block(
       *w, {detail::join_reason, &whom},
       detail::slot_place{&whom.ended, detail::ended_not_yet, detail::ended_multi},
       [joined = &whom](detail::fiber& self) {
@@ -137,6 +137,11 @@ int begin_parallel(detail::fiber& whom, sennit_wait& wait) {
         capi::block_ended(*of, word);
         return collect_parallel(*static_cast<detail::fiber*>(of->objects[0]));
       });
+  detail::fiber& self = *w->ready.current;
+  const sennit_decision to = detail::parallel_prepare_join(*w, whom);
+  if (to.target != nullptr)
+    capi::enter_instead(self, to, wait);
+  return SENNIT_WAITS;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ static_assert(SENNIT_STATUS_WAITING == static_cast<int>(detail::fiber_status::wa
 static_assert(SENNIT_STATUS_JOINING == static_cast<int>(detail::fiber_status::joining));
 static_assert(SENNIT_STATUS_NOTIFIED == static_cast<int>(detail::fiber_status::notified));
 static_assert(SENNIT_STATUS_FINISHED == static_cast<int>(detail::fiber_status::finished));
+static_assert(SENNIT_STATUS_BEGINS == static_cast<int>(detail::fiber_status::begins));
 
 // What else park_begins() does; C has looked for held locks.
 SENNIT_INLINE static void note_wait(const sennit_worker& w, [[maybe_unused]] const char* reason) {
@@ -23,9 +24,9 @@ sennit_decision sennit_prepare_park(sennit_worker* worker, const char* reason, c
   return detail::prepare_block(*worker, detail::fiber_status::waiting, {reason, object});
 }
 
-sennit_decision sennit_prepare_join(sennit_worker* worker, const void* joined) {
+sennit_decision sennit_prepare_join(sennit_worker* worker, sennit_fiber_front* joined) {
   note_wait(*worker, detail::join_reason);
-  return capi::prepare_join(*worker, joined);
+  return capi::prepare_join(*worker, *reinterpret_cast<detail::fiber*>(joined));
 }
 
 uintptr_t sennit_park_by_step(sennit_worker* worker) {

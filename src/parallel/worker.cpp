@@ -59,19 +59,19 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   return enter(w, next);
 }
 
+// The joiner left by a dispatch, and takes its child's place: this is no dispatch, and passes no other fiber.
+//
 // Returns the fiber that is parked to join the ending one, if it may be entered directly. It waits only for
 // that, so no other thread can refer to either of the two.
 [[gnu::always_inline]] inline fiber* joiner_of(parallel_worker& w, fiber& ends) noexcept {
   const std::uintptr_t observer = ends.ended.load(std::memory_order_acquire);
-  if (!direct_entry || observer <= ended_unobserved || (observer & ended_multi) != 0 || w.next_slot_left == 0)
+  if (!direct_entry || observer <= ended_unobserved || (observer & ended_multi) != 0 || w.unwinding)
     return nullptr;
   auto* const joiner = static_cast<fiber*>(reinterpret_cast<waiter*>(observer));
-  if (joiner->flags.kind != waiter_kind::fiber || joiner->home->shared != &w.runtime ||
-      !parallel_may_dispatch(w)) [[unlikely]]
-    return nullptr;
-  parallel_dispatch(w);
-  --w.next_slot_left;
-  return joiner;
+  const bool may_run_here = joiner->flags.kind == waiter_kind::fiber
+                                ? joiner->home->shared == &w.runtime
+                                : joiner->flags.kind == waiter_kind::pinned_fiber && joiner->home == &w;
+  return may_run_here ? joiner : nullptr;
 }
 
 // The fiber was entered by spawn_now, and its parent still waits right behind it: the parent continues, as
@@ -89,6 +89,37 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
 }
 
 }  // namespace
+
+namespace {
+
+bool take_joined(parallel_worker& w, fiber& child) noexcept {
+  constexpr std::size_t among = 8;  // a fiber often spawns several, and joins them in their order
+  return !w.ring.next_slot_taken() && w.policy != run_policy::lifo && !w.unwinding &&
+         !w.runtime.forces_migration && w.ring.take(&child, among);
+}
+
+}  // namespace
+
+void parallel_bring_forward(parallel_worker& w, fiber& child) noexcept {
+  if (take_joined(w, child))
+    w.ring.put_next_slot(&child);
+}
+
+sennit_decision parallel_prepare_join(parallel_worker& w, fiber& child) noexcept {
+  if (!direct_entry || !parallel_may_dispatch(w)) [[unlikely]] {
+    parallel_bring_forward(w, child);
+    return {};
+  }
+  if (!take_joined(w, child))
+    return {};
+  parallel_dispatch(w);
+  fiber& self = *w.ready.current;
+  count_block(join_reason);
+  self.since = w.parks_at;
+  child.ended.store(reinterpret_cast<std::uintptr_t>(&self), std::memory_order_relaxed);
+  w.ready.current = &child;
+  return entering(w, child);
+}
 
 // Other functions are tail-called, as in parallel_next.
 sennit_decision parallel_finish(coroutine_frame& frame) noexcept {

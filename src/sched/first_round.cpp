@@ -68,6 +68,8 @@ sennit_decision wait_for_stack(sennit_context, void* argument) {
     w.ready.remove_running();
   else
     w.ready.current = nullptr;
+  if (f.flags.status == fiber_status::begins)
+    f.flags.status = fiber_status::notified;  // it is queued no more, as by run_queue
   refused_fibers& refused = w.refused;
   refused.tries = w.operations.may_free_stack(w) ? 0 : refused.tries + 1;
   if (refused.all.first == nullptr)

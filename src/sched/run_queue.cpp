@@ -95,6 +95,43 @@ void run_queue::displace_next_slot(fiber* f) {
   next_slot_ = f;
 }
 
+// Takes a child of the running fiber, `self`, out of the ring, if it has not begun, and the fiber before it
+// is known: the one behind which it was queued, unless that has left the ring, or others have come between.
+SENNIT_UNSANITIZED bool run_queue::take_new(const fiber& self, fiber& child) {
+  // A fiber of this worker that is ready, or runs, is then in the ring.
+  if (next_slot_taken() || policy_ == run_policy::lifo)
+    return false;
+  // Before it parks for the first time, no list changes `previous`. If that is the child itself, it is
+  // unknown.
+  if (child.flags.status != fiber_status::begins || child.home != self.home || &child == last_)
+    return false;
+  auto& before = static_cast<fiber&>(*child.previous);
+  const fiber_status status = before.flags.status;
+  const bool in_ring = status == fiber_status::begins || status == fiber_status::notified ||
+                       status == fiber_status::timed_out || status == fiber_status::stopped;
+  if (!in_ring || before.home != self.home || before.next != &child || &before == &child)
+    return false;
+  fiber& behind = *child.next;
+  before.next = &behind;
+  if (behind.flags.status == fiber_status::begins)
+    behind.previous = &before;
+  if (tail_ == &child)
+    tail_ = &before;
+  return true;
+}
+
+fiber* run_queue::try_pop_current_to_new(fiber& self, fiber& child) {
+  if (!take_new(self, child))
+    return try_pop_current_fast(self);
+  replace(self, child);
+  return &child;
+}
+
+void run_queue::bring_forward(const fiber& self, fiber& child) noexcept {
+  if (take_new(self, child))
+    add_woken(&child);
+}
+
 // The fiber woken last enters the ring, which is not empty: at its head, or, if the budget is spent, at its
 // tail.
 void run_queue::empty_next_slot() {

@@ -148,8 +148,17 @@ sennit_decision prepare_block(worker& w, fiber_status as, wait_reason why) noexc
   return finish_block(w, self, as, next);
 }
 
-std::uintptr_t park_slow(worker& w, fiber_status as) noexcept {
+void enter_new_polling(worker& w, fiber& child) {
+  child.previous = &child;  // take_new() does not know the one before
+  w.ready.add_woken(&child);
+  yield_polling();
+}
+
+std::uintptr_t park_joining_slow(worker& w, fiber& child) noexcept {
+  constexpr fiber_status as = fiber_status::joining;
   fiber& self = *w.ready.current;
+  if (w.until_poll == 0)
+    w.ready.bring_forward(self, child);
   const sennit_decision to =
       w.until_poll == 0 ? prepare_block_polling(w, self, as) : prepare_block_slow(w, self, as);
   return to.target != nullptr ? switch_context(self, to) : suspend(w, sennit_dispatch_park, &w);
@@ -414,8 +423,20 @@ void run_fibers(worker& w, sennit_scheduler_step step) noexcept {
 
 #endif
 
-// Its stack may be reused, but not before it is left.
+// If the parent of the ending fiber has entered it by spawn_now, and follows it, the parent continues, as
+// after a call. Otherwise returns null.
+SENNIT_INLINE static fiber* return_to_parent(worker& w, fiber& self) noexcept {
+  fiber& parent = *self.next;
+  if (parent.word != entering_word(self) || !self.flags.owned || w.unwinding)
+    return nullptr;
+  w.ready.leave(self);
+  return &parent;
+}
+
+// No fiber joins the ending one yet. Its stack may be reused, but not before it is left.
 [[gnu::noinline]] static sennit_decision finish_unjoined(worker& w, fiber& self) noexcept {
+  if (const fiber* const parent = return_to_parent(w, self))
+    return sennit_round_leave({parent->context, 0});
   // The main fiber does not wait for it, either. (The stack of an unusual fiber may be freed at once.)
   if (!self.flags.owned && !self.flags.slow_path && may_enter_directly(w)) {
     if (fiber* next = w.ready.pop_current(self)) {
@@ -428,17 +449,8 @@ void run_fibers(worker& w, sennit_scheduler_step step) noexcept {
 }
 
 // A joiner takes the place of the ending fiber, and gives it back. This is not counted as a dispatch: the
-// joiner left by one. All other functions are tail-called by a jump, so no register has to be saved.
-sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
-  fiber& self = *w.ready.current;
-  self.flags.status = fiber_status::finished;
-  self.context = frame.context;
-  count_stacks(-1);
-  if (!w.ready.plain()) [[unlikely]]
-    return fiber_finish_slow(w);
-  fiber* const joiner = self.joiner;
-  if (joiner == nullptr) [[unlikely]]
-    return finish_unjoined(w, self);
+// joiner left by one.
+SENNIT_INLINE static sennit_decision enter_joiner(worker& w, fiber& self, fiber* joiner) noexcept {
   w.ready.replace(self, *joiner);
   store_in_order(joiner->flags.status, fiber_status::notified);
   const auto word = reinterpret_cast<std::uintptr_t>(&self);
@@ -446,6 +458,31 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
     return sennit_round_leave({joiner->context, word});
   joiner->word = word;
   return sennit_round_leave(stack_for(w, *joiner));
+}
+
+// The next slot is taken, or the policy is not fifo.
+[[gnu::noinline]] static sennit_decision finish_not_plain(worker& w, fiber& self) noexcept {
+  if (fiber* const joiner = self.joiner) {
+    if (w.ready.in_next_slot() == nullptr && !w.unwinding)
+      return enter_joiner(w, self, joiner);
+  } else if (const fiber* const parent = return_to_parent(w, self)) {
+    return sennit_round_leave({parent->context, 0});
+  }
+  return fiber_finish_slow(w);
+}
+
+// Tail-calls all other functions by a jump, so that no register has to be saved.
+sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
+  fiber& self = *w.ready.current;
+  self.flags.status = fiber_status::finished;
+  self.context = frame.context;
+  count_stacks(-1);
+  if (!w.ready.plain()) [[unlikely]]
+    return finish_not_plain(w, self);
+  fiber* const joiner = self.joiner;
+  if (joiner == nullptr) [[unlikely]]
+    return finish_unjoined(w, self);
+  return enter_joiner(w, self, joiner);
 }
 
 [[gnu::noinline]] sennit_decision fiber_finish_slow(worker& w) noexcept {

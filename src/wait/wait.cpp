@@ -315,6 +315,8 @@ bool observe_end_no_more(fiber& f, waiter& me) noexcept {
 }
 
 bool wait_for_end(fiber& f, time_point deadline) {
+  if (parallel_worker* const w = this_parallel(); w != nullptr && w->ready.running())
+    parallel_bring_forward(*w, f);
   return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, {join_reason, &f}, deadline, ended_multi);
 }
 

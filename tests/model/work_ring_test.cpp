@@ -17,6 +17,7 @@ namespace {
 //   +  pushes an item               s  puts one into the next slot; pushes the one that this displaces
 //   -  pops the oldest              t  takes the next slot's occupant
 //   <  pops the newest              y  pushes one that is leaving, leaves it, and marks that
+//   2  takes the second newest, and 3  the third newest: others that are newer stay
 //   r  goes round by one, with a new one: takes the oldest, leaves the new one, and marks that
 //   z  puts one into the next slot that is leaving, leaves it, and marks that
 // A thief, one letter a theft:
@@ -33,13 +34,17 @@ template <class Memory>
 struct ring : sennit::detail::work_ring<int, 4, Memory> {
   using ring::work_ring::take_half;
   using ring::work_ring::take_late;
+  // By the owner's count.
+  int seems_newest(std::size_t newer) const {
+    return this->owned() > newer ? this->owned_from_newest(newer) : 0;
+  }
 };
 
 template <class Memory>
 class stage {
 public:
   explicit stage(const cast& c)
-      : contexts_(9), taken_(9), in_order_(std::strpbrk(c.owner, "<stz") == nullptr) {
+      : contexts_(9), taken_(9), in_order_(std::strpbrk(c.owner, "<23stz") == nullptr) {
     for (int i = 0; i < c.before; ++i)
       push();
     if (c.slot)
@@ -93,6 +98,12 @@ private:
         take(item, last_);
         break;
       }
+      case '2':
+        take_named(ring_.seems_newest(1));
+        break;
+      case '3':
+        take_named(ring_.seems_newest(2));
+        break;
       case 's':
         contexts_[++made_] = 1;
         if (const int displaced = ring_.put_next_slot(made_))
@@ -124,6 +135,11 @@ private:
     contexts_[made_ + 1] = 1;
     if (ring_.push(made_ + 1))
       ++made_;
+  }
+
+  void take_named(int item) {
+    if (item != 0 && ring_.take(item, 3))
+      MODEL_CHECK(take(item, last_));
   }
 
   void rotate() {
@@ -220,6 +236,17 @@ TEST(work_ring, both_ends) {
                      {"work ring, newest, 2 thieves", {"<+<", {"H", "H"}, 4}, bound},
                      {"work ring, newest, late", {"<+<", {"l"}, 2}, bound},
                      {"work ring, newest, both thieves", {"<+<", {"H", "L"}, 3}, bound}});
+}
+
+TEST(work_ring, one_of_the_newest) {
+  const unsigned bound = model::default_bound();
+  expect_none_fails({{"work ring, the second newest", {"22", {"h"}, 3}, bound + 1},
+                     {"work ring, the second newest and pops", {"2-+2<", {"h"}, 3}, bound},
+                     {"work ring, the third newest", {"3+3", {"h"}, 4}, bound},
+                     {"work ring, the third newest, 2 thieves", {"3-", {"H", "H"}, 4}, bound},
+                     {"work ring, the second newest, the only one", {"2+2", {"oo"}, 2}, bound},
+                     {"work ring, the second newest, late", {"2+2", {"l"}, 3}, bound},
+                     {"work ring, the third newest, both thieves", {"3+", {"H", "L"}, 3, true}, bound}});
 }
 
 TEST(work_ring, slot) {

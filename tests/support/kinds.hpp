@@ -147,6 +147,7 @@ struct parallel_kind {
     return sennit::spawn(std::move(function), options);
   }
   static fiber spawn(continuation begins) { return sennit::spawn(std::move(begins)); }
+  static fiber spawn_now(test_body function) { return sennit::spawn_now(std::move(function)); }
   static fiber spawn_here(test_body function) { return sennit::spawn(std::move(function), {.pinned = 0}); }
   template <returns_something Function>
   static fiber spawn_here(Function function) {
@@ -219,6 +220,7 @@ struct local_kind {
     return local::spawn(std::move(function), options);
   }
   static fiber spawn(continuation begins) { return local::spawn(std::move(begins)); }
+  static fiber spawn_now(test_body function) { return local::spawn_now(std::move(function)); }
   static fiber spawn_here(test_body function) { return spawn(std::move(function)); }
   template <returns_something Function>
   static fiber spawn_here(Function function) {

@@ -76,7 +76,7 @@ public:
   bool joinable() const noexcept { return fiber_ != nullptr; }
 
   /// Waits until the fiber has ended; the handle is empty afterwards. Only fibers of the same runtime may
-  /// wait.
+  /// wait. If the fiber has not begun, it runs next, past others that are ready.
   ///
   /// \pre No other fiber joins this one.
   /// \throws the exception that left the fiber's function
@@ -147,6 +147,8 @@ private:
   friend struct detail::handle_access;
   template <class Function>
   friend fiber spawn(Function&& function, const spawn_options& options);
+  template <class Function>
+  friend fiber spawn_now(Function&& function);
   friend fiber spawn(continuation begins);
 
   SENNIT_INLINE explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
@@ -159,6 +161,7 @@ private:
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself, and so would wait for ever");
     if (deadline == detail::never)
       return &detail::park_joining(w, *fiber_);
+    w.ready.bring_forward(*w.ready.current, *fiber_);
     fiber_->joiner = w.ready.current;
     detail::park_until(w, detail::fiber_status::joining, {detail::join_reason, fiber_}, deadline);
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
@@ -213,6 +216,17 @@ SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function) {
   return spawn(std::forward<Function>(function), spawn_options{});
+}
+
+/// Starts a fiber and runs it at once, like a call. The caller resumes when the new fiber ends or blocks, or
+/// behind the other ready fibers if these have not had a turn for a while. Otherwise like spawn().
+template <class Function>
+SENNIT_INLINE fiber spawn_now(Function&& function) {
+  detail::worker& w = detail::running_worker("spawn_now");
+  detail::fiber& f = detail::fiber_begin(w, std::forward<Function>(function), 0, true);
+  fiber started(f);  // first, because the caller may be unwound in enter_new
+  detail::enter_new(w, f);
+  return started;
 }
 
 /// Starts a fiber without a stack, as if its function had just returned `begins` (become.hpp).

@@ -126,7 +126,7 @@ unsigned wakes_before_a_third(run_policy policy, unsigned alone = 0) {
     this_fiber::yield();  // now it waits to be woken
     one = spawn([&] { wake(other, other_ended); });
     if (alone == 0)
-      spawn([&] { had_its_turn = true; }).join();
+      spawn([&] { had_its_turn = true; }).detach();
     one_ended.wait();
     other_ended.wait();
   });

@@ -132,6 +132,12 @@ struct model {
 
   void leave() { running.reset(); }
   void enter(int f) { running = f; }
+  // The joined child runs, past the others.
+  void enter_child(int f) {
+    ready.erase(std::find(ready.begin(), ready.end(), f));
+    initially.erase(f);
+    running = f;
+  }
 };
 
 // A queue and its model, driven together.
@@ -159,11 +165,16 @@ public:
   }
   void wake_up_this(int f) { asleep_.erase(std::find(asleep_.begin(), asleep_.end(), f)); }
 
+  // A fiber that has ended begins anew.
   void add(int f) {
+    const bool is_new = has_ended(f);
+    make_ready(f);
+    at(f)->flags.status = is_new ? fiber_status::begins : fiber_status::notified;
     queue_.add(at(f));
     model_.add(f);
   }
   void add_woken(int f) {
+    make_ready(f);
     queue_.add_woken(at(f));
     model_.add_woken(f);
   }
@@ -175,24 +186,33 @@ public:
   }
   // As sennit::detail::park.
   void park() {
-    asleep_.push_back(running_one());
     fiber& self = *queue_.current;
-    fiber* next = queue_.try_pop_current_fast(self);
-    if (next == nullptr)
-      next = queue_.pop_current_fallback(self);
-    if (next != nullptr) {
-      EXPECT_EQ(next, queue_.current);
-    } else {
-      queue_.remove_running();
-      EXPECT_EQ(queue_.next(), queue_.current);
-    }
+    finish_park(queue_.try_pop_current_fast(self));
+    parked(self);
     model_.leave();
     model_.dispatch();
   }
+  // As sennit::detail::park_joining, for a child that is ready. Returns whether the child runs next although
+  // it is not in its turn.
+  bool park_joining(int child) {
+    fiber& self = *queue_.current;
+    const bool has_begun = at(child)->flags.status != fiber_status::begins;
+    const bool is_first = self.next == at(child);
+    fiber* const next = queue_.try_pop_current_joining(self, *at(child));
+    const bool in_turn = is_first || model_.slot == child || model_.policy == run_policy::lifo;
+    const bool goes_first = next == at(child) && !in_turn;
+    EXPECT_FALSE(goes_first && has_begun);
+    finish_park(next);
+    parked(self);
+    model_.leave();
+    goes_first ? model_.enter_child(child) : model_.dispatch();
+    return goes_first;
+  }
   // Does what sennit_dispatch_park() does.
   void decided_park() {
-    asleep_.push_back(running_one());
+    fiber& self = *queue_.current;
     queue_.remove_running();
+    parked(self);
     model_.leave();
     compare();
     EXPECT_EQ(queue_.next(), queue_.current);
@@ -200,8 +220,10 @@ public:
   }
   // The running one has woken another, and blocks.
   void hand_over(int f) {
-    asleep_.push_back(running_one());
-    EXPECT_EQ(queue_.pop_current_to(*queue_.current, *at(f)), queue_.current);
+    fiber& self = *queue_.current;
+    make_ready(f);
+    EXPECT_EQ(queue_.pop_current_to(self, *at(f)), queue_.current);
+    parked(self);
     model_.add_woken(f);
     model_.leave();
     model_.dispatch();
@@ -211,7 +233,10 @@ public:
     if (!queue_.plain())
       return put_back(f);
     asleep_.push_back(running_one());
-    queue_.replace(*queue_.current, *at(f));
+    fiber& self = *queue_.current;
+    make_ready(f);
+    queue_.replace(self, *at(f));
+    self.flags.status = fiber_status::finished;  // it keeps what it had of the ring
     model_.leave();
     model_.enter(f);
   }
@@ -259,6 +284,26 @@ public:
   }
 
 private:
+  bool has_ended(int f) {
+    return at(f)->flags.status == fiber_status::finished || at(f)->flags.status == fiber_status::unused;
+  }
+  void make_ready(int f) { at(f)->flags.status = fiber_status::notified; }
+  void parked(fiber& f) {
+    asleep_.push_back(static_cast<int>(&f - fibers_.data()));
+    f.flags.status = fiber_status::parked;
+    f.since = 1;
+    f.previous = nullptr;  // a list's, which may be gone by now
+  }
+  void finish_park(fiber* next) {
+    if (next == nullptr)
+      next = queue_.pop_current_fallback(*queue_.current);
+    if (next != nullptr) {
+      EXPECT_EQ(next, queue_.current);
+    } else {
+      queue_.remove_running();
+      EXPECT_EQ(queue_.next(), queue_.current);
+    }
+  }
   fiber* at(int f) { return &fibers_[static_cast<std::size_t>(f)]; }
 
   run_queue queue_;

@@ -25,6 +25,8 @@ private:
   std::mt19937 engine_;
 };
 
+std::size_t children_first;  // joins that let a child run past others
+
 void random_step(pair_of_queues& both, dice& random) {
   if (!both.running()) {
     if (both.anybody_asleep() && random.one_in(2)) {
@@ -35,7 +37,7 @@ void random_step(pair_of_queues& both, dice& random) {
     }
     return;
   }
-  switch (random.below(10)) {
+  switch (random.below(11)) {
     case 0:
     case 1:
       if (both.anybody_asleep())
@@ -61,6 +63,10 @@ void random_step(pair_of_queues& both, dice& random) {
       if (both.anybody_asleep())
         both.hand_over(both.wake_up(random.below(100)));
       break;
+    case 9:
+      if (!both.ready().empty())
+        children_first += both.park_joining(both.ready()[random.below(both.ready().size())]);
+      break;
     default:
       if (random.one_in(4))
         both.suspend();
@@ -68,6 +74,7 @@ void random_step(pair_of_queues& both, dice& random) {
 }
 
 TEST_P(RunQueue, DoesAsItsModelInRandomSequences) {
+  children_first = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     dice random(seed);
     pair_of_queues both(GetParam(), 1 + static_cast<int>(random.below(20)));
@@ -77,6 +84,9 @@ TEST_P(RunQueue, DoesAsItsModelInRandomSequences) {
       if (HasFatalFailure())
         FAIL() << "seed " << seed << ", step " << step;
     }
+  }
+  if (GetParam() == run_policy::fifo) {
+    EXPECT_GT(children_first, 100u);
   }
 }
 

@@ -278,6 +278,8 @@ TYPED_TEST(Stacks, AFiberRunsOnMemoryOfTheUsersUntilItIsJoined) {
     }
     TypeParam::spawn([&] { ++ran; }, {.stack = mine.span().subspan(0, 16 * 1024)}).detach();
     TypeParam::spawn([&] { ++ran; }, {.stack = mine.span().subspan(16 * 1024)}).join();
+    while (ran != 5)
+      TypeParam::yield();
   });
   EXPECT_EQ(ran, 5);
 }

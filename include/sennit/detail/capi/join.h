@@ -29,10 +29,12 @@ int sennit_fiber_collect(struct sennit_fiber* fiber, struct sennit_fiber_front* 
 /* As sennit_prepare_join(), which has the rare cases. */
 SENNIT_ALWAYS_INLINE sennit_decision sennit_prepare_join_inline(struct sennit_worker_front* worker,
                                                                 struct sennit_fiber_front* self,
-                                                                const void* joined) {
+                                                                struct sennit_fiber_front* joined) {
   struct sennit_fiber_front* const next = self->next;
   sennit_decision to;
-  if (__builtin_expect(worker->next_slot != NULL || next == self || next->flags[SENNIT_FLAG_STACKLESS] != 0,
+  /* One that has not begun runs next, wherever it is queued. */
+  if (__builtin_expect(worker->next_slot != NULL || next == self || next->flags[SENNIT_FLAG_STACKLESS] != 0 ||
+                           (next != joined && joined->flags[SENNIT_FLAG_STATUS] == SENNIT_STATUS_BEGINS),
                        0))
     return sennit_prepare_join((struct sennit_worker*)worker, joined);
   if (worker->rest_of_queue.budget != SENNIT_NEXT_SLOT_BUDGET)

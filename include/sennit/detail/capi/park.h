@@ -19,12 +19,13 @@ extern "C" {
 #define SENNIT_STATUS_WAITING 2
 #define SENNIT_STATUS_JOINING 4
 #define SENNIT_STATUS_NOTIFIED 5
-#define SENNIT_STATUS_FINISHED 10
+#define SENNIT_STATUS_BEGINS 10
+#define SENNIT_STATUS_FINISHED 11
 
 /* The running fiber is about to wait: takes it out of the queue. Returns what to enter, which is current. If
  * that is null, sennit_park_by_step() makes the switch. A wait for a fiber's end is separate. */
 sennit_decision sennit_prepare_park(struct sennit_worker* worker, const char* reason, const void* object);
-sennit_decision sennit_prepare_join(struct sennit_worker* worker, const void* joined);
+sennit_decision sennit_prepare_join(struct sennit_worker* worker, struct sennit_fiber_front* joined);
 uintptr_t sennit_park_by_step(struct sennit_worker* worker);
 /* After a wait, while the runtime ends: unwinds the caller if its wait has not ended otherwise. */
 uintptr_t sennit_park_at_end(uintptr_t word);

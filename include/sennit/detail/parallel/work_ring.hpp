@@ -120,8 +120,18 @@ public:
     return keeps_newest(mine) ? T{place(mine)} : T();
   }
 
+  // Takes an item that is one of the `among` newest, if it is there. Those that are newer stay, in their
+  // order. Returns whether it was there.
+  bool take(T item, std::size_t among) noexcept {
+    const auto some = static_cast<index>(owned() < among ? owned() : among);
+    index newer = 0;
+    while (newer != some && owned_from_newest(newer) != item)
+      ++newer;
+    return newer != some && take_behind(item, newer);
+  }
+
   // By the owner's count: it may have been stolen.
-  T newest() const noexcept { return owned() != 0 ? T{place(tail() - 1)} : T(); }
+  T newest() const noexcept { return owned() != 0 ? owned_from_newest(0) : T(); }
   T oldest() const noexcept { return owned() != 0 ? T{place(head())} : T(); }
   std::size_t owned() const noexcept { return tail() - head(); }
   // Grows by one with each push, and falls by one with each pop_newest.
@@ -194,6 +204,10 @@ public:
   }
 
 protected:
+  T owned_from_newest(std::size_t newer) const noexcept {
+    return T{place(tail() - 1 - static_cast<index>(newer))};
+  }
+
   // Steals without the check before. Called directly only by the model checker, which then explores much
   // less.
   template <class Take>
@@ -351,6 +365,16 @@ private:
       loot_next_slot_ = false;
     }
     steal_.store(idle, std::memory_order_release);
+  }
+
+  // The rest of take(). Thieves may have taken the item since, and some that are newer.
+  bool take_behind(T item, index newer) noexcept {
+    T last = pop_newest();
+    if (newer == 0 || last == T())
+      return last == item;
+    const bool taken = take_behind(item, newer - 1);
+    append(tail(), last);  // into its place, or one before
+    return taken;
   }
 
   // Written by the owner, read by thieves.

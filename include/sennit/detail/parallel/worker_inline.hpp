@@ -279,19 +279,16 @@ sennit_decision parallel_dispatch_block(sennit_context self, void* argument) {
   return parallel_dispatch_filing(w, f, *static_cast<File*>(argument));
 }
 
-// Blocks the running fiber. `file(fiber)` is called after it has left its stack, and puts it where its waker
-// finds it. If it returns true, it must not touch the fiber or its stack any more. If it returns false, the
-// fiber need not wait. Returns the waker's word. Throws forced_unwind when the runtime ends. Keeps errno.
-template <class File>
-SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
+// The first steps of every wait of a fiber.
+SENNIT_INLINE void parallel_block_begins(fiber& self, wait_site& site) noexcept {
   sennit_should_hold_no_lock("waits", site.reason);
-  fiber* const self = w.ready.current;
-  stack_should_be_whole(*self);
-  const int kept = *w.error_number;
-  self->site = &site;
-  self->flags.status = fiber_status::parked;
+  stack_should_be_whole(self);
+  self.site = &site;
+  self.flags.status = fiber_status::parked;
   count_site();
-  const std::uintptr_t word = suspend(w, parallel_dispatch_block<File>, &file);
+}
+// What a fiber does first after its wait. Returns the waker's word.
+SENNIT_INLINE std::uintptr_t parallel_block_ended(int kept, std::uintptr_t word) {
   parallel_worker& here = finish_switch();
   here.ready.current->word = 0;  // it was arbitrary; a yield returns it, or a fiber is entered with it
   *here.error_number = kept;
@@ -299,6 +296,31 @@ SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site,
     return throw_if_shutting_down(here, word);
   return word;
 }
+
+template <class File>
+SENNIT_INLINE std::uintptr_t parallel_suspend(parallel_worker& w, File& file) {
+  return suspend(w, parallel_dispatch_block<File>, const_cast<std::remove_const_t<File>*>(&file));
+}
+
+// Blocks the running fiber. `file(fiber)` is called after it has left its stack, and puts it where its waker
+// finds it. If it returns true, it must not touch the fiber or its stack any more. If it returns false, the
+// fiber need not wait. Returns the waker's word. Throws forced_unwind when the runtime ends. Keeps errno.
+template <class File>
+SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
+  parallel_block_begins(*w.ready.current, site);
+  const int kept = *w.error_number;
+  return parallel_block_ended(kept, parallel_suspend(w, file));
+}
+
+// For a fiber that waits for the end of `child`, after parallel_block_begins(): if the child is one of the
+// newest that are ready on this worker, it runs next, past the others. So a tree of fibers that are joined is
+// traversed in depth, and few of them have begun at a time. The child is then in no queue, so that no other
+// thread can end the wait before the caller has left its stack: it needs no scheduler step. Returns where to
+// enter the child, which is current, or null. When a poll is due, returns null, and the child is in the next
+// slot, whose budget lets the others run now and then.
+sennit_decision parallel_prepare_join(parallel_worker& w, fiber& child) noexcept;
+// For other joins: the child goes to the next slot.
+void parallel_bring_forward(parallel_worker& w, fiber& child) noexcept;
 
 // ---- Begin and end.
 

@@ -29,13 +29,14 @@ enum class fiber_status : std::uint8_t {
   unpark,   // parked until unpark() is called
   joining,  // parked until another fiber ends: its object; its word, if it has no stack
   // Ready or running, after a park. It ended because
-  notified,   // the awaited event happened (or there was no park yet); the word has details
+  notified,   // the awaited event happened; the word has details
   timed_out,  // the deadline passed first
   unwinding,  // the runtime ends: the fiber leaves by forced unwind
   stopped,    // (local runtimes) a stop was requested (stop.hpp)
   // Runs, and its thread waits by means for threads. No other fiber of its (local) runtime can run.
   blocks_thread,
-  finished
+  begins,   // ready or running; it has not parked yet
+  finished  // debuggers take it that this is the last
 };
 
 struct fiber;

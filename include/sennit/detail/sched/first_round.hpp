@@ -86,7 +86,7 @@ template <class Body, sennit_round usual, class Function>
   }
   f.site = &code;
   f.id = 0;
-  f.flags = {.status = fiber_status::notified, .owned = owned, .stackless = not_begun};
+  f.flags = {.status = fiber_status::begins, .owned = owned, .stackless = not_begun};
   return f;
 }
 // Makes a fiber that begins later. It is not ready yet. Throws as fiber_spawn, and what copying the function

@@ -142,6 +142,18 @@ public:
     return next;
   }
 
+  // Like try_pop_current_fast(), when the running fiber waits for the end of `child`, of the same worker. If
+  // it has not begun, it runs next, past the others.
+  SENNIT_INLINE fiber* try_pop_current_joining(fiber& self, fiber& child) {
+    return self.next == &child || child.flags.status != fiber_status::begins
+               ? try_pop_current_fast(self)
+               : try_pop_current_to_new(self, child);
+  }
+
+  // Before a scheduler step, when the running fiber, `self`, waits for the end of `child`: if that one has
+  // not begun, it goes to the next slot, whose budget lets the others run now and then.
+  void bring_forward(const fiber& self, fiber& child) noexcept;
+
   // Like pop_current(), when the running fiber has woken another one that runs next.
   SENNIT_INLINE fiber* pop_current_to(fiber& self, fiber& woken) {
     fiber* const next = self.next;
@@ -164,6 +176,21 @@ public:
     else
       tail_->next = current->next;
     current = nullptr;
+  }
+
+  // The running fiber, `self`, becomes the head of the ring: `f`, which was not in it, runs in front of it.
+  SENNIT_INLINE void enter_before(fiber& self, fiber& f) {
+    f.previous = &f;  // not known
+    store_in_order(f.next, &self);
+    store_in_order(tail_->next, &f);
+    store_in_order(current, &f);
+  }
+
+  // The running fiber, `self`, leaves the ring. The one behind it runs.
+  SENNIT_INLINE void leave(fiber& self) {
+    fiber* const next = self.next;
+    store_in_order(tail_->next, next);
+    store_in_order(current, next);
   }
 
   // When no fiber runs: returns the next one, already current, or null if none is ready.
@@ -229,11 +256,14 @@ private:
     push_behind(tail, f);
   }
   SENNIT_INLINE void push_behind(fiber* tail, fiber* f) {
+    f->previous = tail;  // for take_new()
     f->next = tail->next;
     tail->next = f;
     tail_ = f;
   }
 
+  fiber* try_pop_current_to_new(fiber& self, fiber& child);
+  bool take_new(const fiber& self, fiber& child);
   void push_head(fiber* f);
   bool next_slot_taken() const { return next_slot_ != none_; }
   void should_be_local() const noexcept;

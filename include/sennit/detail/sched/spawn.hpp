@@ -309,7 +309,7 @@ inline constexpr sennit_round thread_continue = fiber_round<resumed>;
 SENNIT_INLINE void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round round, bool owned) noexcept {
   count_stacks(1);
   frame.round = round;
-  f.flags = {.status = fiber_status::notified, .owned = owned};
+  f.flags = {.status = fiber_status::begins, .owned = owned};
   f.id = 0;
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 }

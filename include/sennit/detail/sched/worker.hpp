@@ -389,6 +389,29 @@ SENNIT_INLINE void yield() {
 // Yields by a scheduler step, which looks for external events first.
 void yield_polling();
 
+// Names the child that a fiber has entered by spawn_now, in the fiber's word, until the fiber resumes.
+inline std::uintptr_t entering_word(const fiber& child) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&child) + 1;
+}
+[[gnu::cold]] void enter_new_polling(worker& w, fiber& child);
+
+// The running fiber has made `child`, which runs next. It continues right behind the child; after a poll,
+// behind the others.
+SENNIT_INLINE void enter_new(worker& w, fiber& child) {
+  sennit_should_hold_no_lock("calls spawn_now", nullptr);
+  fiber& self = *w.ready.current;
+  stack_should_be_whole(self);
+  count_site();
+  if (direct_entry && w.is_local() && --w.until_poll != 0) [[likely]] {
+    self.word = entering_word(child);
+    w.ready.enter_before(self, child);
+    switch_context(self, entering(w, child));
+    self.word = 0;
+  } else {
+    enter_new_polling(w, child);
+  }
+}
+
 // Runs fibers on the calling thread until a scheduler step returns the main fiber. `step`: the first one.
 void run_fibers(worker& w, sennit_scheduler_step step) noexcept;
 
@@ -505,24 +528,28 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
 }
 
 // The slow path of park_joining(): the next fiber must be chosen in another way, or a poll is due.
-[[gnu::cold]] std::uintptr_t park_slow(worker& w, fiber_status as) noexcept;
-// Like park(), until a child has ended. It is inlined completely, and prefetches nothing for later fibers: a
-// program has few such waits. Returns the child, or `shutdown_sentinel`.
+[[gnu::cold]] std::uintptr_t park_joining_slow(worker& w, fiber& child) noexcept;
+// Like park(), until a child has ended. A child that has not begun runs next, past others that are ready. So
+// a tree of fibers that are joined is traversed in depth, and few of them have begun at a time. This is
+// inlined completely, and prefetches nothing for later fibers: a program has few such waits. Returns the
+// child, or `shutdown_sentinel`.
 SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
   constexpr fiber_status as = fiber_status::joining;
   const wait_reason why(join_reason, &child);
   fiber& self = *w.ready.current;
   std::uintptr_t done = 0;
   if (!direct_entry || self.flags.stoppable) [[unlikely]] {
+    w.ready.bring_forward(self, child);
     child.joiner = &self;
     done = park(w, as, why);
   } else {
     assert(w.ready.running());
     const int kept = park_begins(w, why.text);
     set_wait_reason(self, why);
-    fiber* const next = --w.until_poll != 0 ? w.ready.try_pop_current_fast(self) : nullptr;
+    fiber* const next = --w.until_poll != 0 ? w.ready.try_pop_current_joining(self, child) : nullptr;
     store_in_order(child.joiner, &self);  // here, because it follows another store into that line
-    done = next != nullptr ? switch_context(self, finish_block(w, self, as, next)) : park_slow(w, as);
+    done =
+        next != nullptr ? switch_context(self, finish_block(w, self, as, next)) : park_joining_slow(w, child);
     keep_errno(kept);
   }
   return *reinterpret_cast<fiber*>(done);

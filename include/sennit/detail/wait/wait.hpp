@@ -302,10 +302,15 @@ SENNIT_INLINE void wait_for_end(fiber& f) {
     wait_for_end(f, never);
   } else {
     assert(&f != w->ready.current && "sennit: a fiber joins itself, and so would wait for ever");
-    block_in(*w, slot_place{&f.ended, ended_not_yet, ended_multi}, {join_reason, &f},
-             [joined = &f](waiter& self, fiber*&) {
-               return observe_end(*joined, reinterpret_cast<std::uintptr_t>(&self));
-             });
+    place_site<slot_place> site({join_reason, &f}, {&f.ended, ended_not_yet, ended_multi});
+    const auto file = [joined = &f](fiber& waits) {
+      return observe_end(*joined, reinterpret_cast<std::uintptr_t>(&waits));
+    };
+    fiber& self = *w->ready.current;
+    parallel_block_begins(self, site);
+    const int kept = *w->error_number;
+    const sennit_decision to = parallel_prepare_join(*w, f);
+    parallel_block_ended(kept, to.target != nullptr ? switch_context(self, to) : parallel_suspend(*w, file));
   }
 }
 
