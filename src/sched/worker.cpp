@@ -149,6 +149,14 @@ sennit_decision prepare_block(worker& w, fiber_status as, wait_reason why) noexc
 }
 
 void enter_new_polling(worker& w, fiber& child) {
+  fiber& self = *w.ready.current;
+  if (direct_entry && w.is_local() && w.ready.may_pass_once_more() && no_external_events(w)) {
+    self.word = entering_word(child);
+    w.ready.enter_before(self, child);
+    switch_context(self, entering(w, child));
+    self.word = 0;
+    return;
+  }
   child.previous = &child;  // take_new() does not know the one before
   w.ready.add_woken(&child);
   yield_polling();

@@ -186,6 +186,15 @@ public:
     store_in_order(current, &f);
   }
 
+  // Counts a poll after which the running fiber lets its child run, past the others. Returns false if these
+  // are due.
+  bool may_pass_once_more() noexcept {
+    if (--budget_ >= 0)
+      return true;
+    budget_ = next_slot_budget;
+    return false;
+  }
+
   // The running fiber, `self`, leaves the ring. The one behind it runs.
   SENNIT_INLINE void leave(fiber& self) {
     fiber* const next = self.next;
